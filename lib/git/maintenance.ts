@@ -57,7 +57,8 @@ const PAUSE_MS = 600_000
 const RETRY_MS = 3_600_000
 /** Repositories of which either is remembered. */
 const MAX_REMEMBERED = 10_000
-const CLOCK = { now: () => Date.now() }
+/** lru-cache would keep each time for a millisecond. */
+const CLOCK = { perf: { now: () => Date.now() }, ttlResolution: 0 }
 
 /** A graph in parts could name commits that `git gc` has deleted. */
 const GRAPH = ['commit-graph', 'write', '--reachable', '--changed-paths', '--no-progress', '--split=replace']
@@ -70,9 +71,9 @@ const GRAPH = ['commit-graph', 'write', '--reachable', '--changed-paths', '--no-
 export class Maintenance {
   readonly #options: MaintenanceOptions
   /** Repositories whose commit-graph could not be written: that would fail again each time. */
-  readonly #failed = new LRUCache<number, true>({ max: MAX_REMEMBERED, ttl: RETRY_MS, perf: CLOCK })
+  readonly #failed = new LRUCache<number, true>({ max: MAX_REMEMBERED, ...CLOCK, ttl: RETRY_MS })
   /** How many objects the last clean-up of a repository has left: most likely, they are too young. */
-  readonly #left = new LRUCache<number, number>({ max: MAX_REMEMBERED, ttl: PAUSE_MS, perf: CLOCK })
+  readonly #left = new LRUCache<number, number>({ max: MAX_REMEMBERED, ...CLOCK, ttl: PAUSE_MS })
   readonly #turns = new ClientBudget({
     slots: 1,
     queue: 100,

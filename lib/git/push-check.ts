@@ -145,7 +145,7 @@ export class PushCheck {
     const cause = await refusal()
     if (cause === undefined) return settings
     const message = 'pushes are refused: the server cannot run the program that checks them, as its log says'
-    const reason = `${hook} is not executable: mount its file system without noexec`
+    const reason = `${hook} is not executable: its file system is mounted with noexec, or the umask of the server takes the right`
     throw new AllotError('misconfigured', message, { cause: new Error(reason, { cause }) })
   }
 }

@@ -85,8 +85,8 @@ export class DiskJournal {
   }
 
   /**
-   * Runs a write, and waits until what leaves in it is removed, as {@link idle} does, but for nothing that
-   * others remove: they may take long.
+   * Runs a write, and waits until what leaves in it is removed, as {@link idle} does, but for no file that
+   * others remove: they may take long. A folder waits for the folders before it.
    */
   async write<T>(body: (tx: WriteContext) => Promise<T>): Promise<T> {
     let removals: readonly Promise<void>[] = []

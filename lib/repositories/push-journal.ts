@@ -62,6 +62,7 @@ export class PushJournal {
    * @throws AllotError not_found when the repository was deleted; unavailable after 20 seconds
    */
   async ready(repository: number, signal: AbortSignal): Promise<void> {
+    await this.settleFailed(repository)
     const isFree = async (tx: ReadTransaction) =>
       !isWorkedOnAlone(await existingRepository(tx, repository)) || undefined
     await eventually(() => this.#options.store.read(isFree), { ...WAIT, signal })
@@ -120,7 +121,10 @@ export class PushJournal {
         return await settleEntry(this.#options, entry, repository, changes)
       } catch (error) {
         const failed = this.#failed.get(repository) ?? new Map<number, SettledChanges>()
-        if (!failed.has(entry)) this.#failed.set(repository, failed.set(entry, changes))
+        // Another server may work alone by then, whose mark stays.
+        const isOfOther = this.#options.store.driver.shared && changes.by === 'maintenance alone'
+        const kept: SettledChanges = isOfOther ? { ...changes, by: 'maintenance' } : changes
+        if (!failed.has(entry)) this.#failed.set(repository, failed.set(entry, kept))
         throw error
       }
     })

@@ -68,7 +68,10 @@ export class Pushes {
     return this.#options.transport.receive(id, request, isAsked ? { ...listener, storing } : listener)
   }
 
-  /** Asks the host, and counts the bytes at once: a change of the owner or visibility counts them, too. */
+  /**
+   * Asks the host, and counts the bytes at once, so that a transfer or a change of the visibility which is
+   * decided meanwhile includes them.
+   */
   async #ask(
     { id: repository, owner, private: isPrivate }: Repository,
     { id: by, via, kind }: PushSource,

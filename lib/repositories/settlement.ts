@@ -80,8 +80,9 @@ const trySettle = async (
     const after = { ...current, ...measured, ...marksOf(current, measured, by, push) }
     await quota.repositories.resize(tx, id, measured.size)
     await repositories.replace(tx, current, after)
-    // Without an entry, a commit that was taken for failed has recorded them.
-    if (push !== undefined && noted !== undefined) await outbox.recordPush(tx, after, push.by, push.updates)
+    // A commit that was taken for failed has recorded them when the entry is gone, or has neither any more.
+    const isRecorded = noted?.what !== 'push' || (noted.pid === null && noted.push === undefined)
+    if (push !== undefined && !isRecorded) await outbox.recordPush(tx, after, push.by, push.updates)
     return after
   })
 }

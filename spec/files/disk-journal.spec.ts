@@ -35,7 +35,9 @@ it('The end of a server waits for all removals before it, and for none that begi
   await driver.close()
 })
 
-it('A deletion of content waits for its own files, and not for the git data of another repository', async () => {
+it('A deletion of content waits for its own files, and not for the git data of another repository', {
+  timeout: 60_000,
+}, async (t) => {
   const driver = memory()
   const allot = await start({ driver, repositories: { directory: temporaryDirectory() } })
   const { disk } = allot.allot.hosting
@@ -63,6 +65,7 @@ it('A deletion of content waits for its own files, and not for the git data of a
   ]
 
   const [slow, removeFile] = [signal(), disk.handlers.file!]
+  t.after(() => slow.happen())
   let files = 0
   disk.handlers.folder = (_, forget) => slow.happened.then(forget)
   disk.handlers.file = (file, forget) => removeFile(file, forget).then(() => void files++)
@@ -74,5 +77,4 @@ it('A deletion of content waits for its own files, and not for the git data of a
     await allot.done(alice, 'DELETE', path)
     assert.equal(files, count, path)
   }
-  slow.happen()
 })

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { describe, it, type TestContext } from 'node:test'
 import { memory } from '../../drivers/memory/index.ts'
 import { GitStorage } from '../../lib/git/index.ts'
+import { GitProcesses } from '../../lib/git/processes.ts'
 import { withFaults } from '../driver-spec/fault-injection.ts'
 import { aCheckout, attempt, commit, git, urlFor } from '../git/client.ts'
 import { startGit } from '../git/served.ts'
@@ -84,19 +85,22 @@ describe('A push that could not be counted', () => {
     await server.assertCounted('alice')
   })
 
-  it('has its event once when the store has counted it all the same', async (t) => {
-    const { first, id, push, next, pushed } = await scene(t)
-    const { size } = GitStorage.prototype
-    const disk = t.mock.method(GitStorage.prototype, 'size', function (this: GitStorage, of: number) {
-      next.isUnknown = true
-      return size.call(this, of)
-    }).mock
-    const uncertain = await push()
-    disk.restore()
-    assert.match(uncertain.err, /could not be counted yet/)
-    const after = await push()
-    assert.equal(after.code, 0, after.err)
-    assert.deepEqual(await pushed(3), [id, uncertain.id, after.id])
-    await first.assertCounted('alice')
-  })
+  for (const isCleaned of [true, false])
+    it(`has its event once when the store has counted it all the same, ${isCleaned ? '' : 'and git left something'}`, async (t) => {
+      const { first, id, push, next, pushed } = await scene(t)
+      const cleaned = t.mock.method(GitProcesses.prototype, 'isCleaned', async () => isCleaned).mock
+      const { size } = GitStorage.prototype
+      const disk = t.mock.method(GitStorage.prototype, 'size', function (this: GitStorage, of: number) {
+        next.isUnknown = true
+        return size.call(this, of)
+      }).mock
+      const uncertain = await push()
+      disk.restore()
+      cleaned.restore()
+      assert.match(uncertain.err, /could not be counted yet/)
+      const after = await push()
+      assert.equal(after.code, 0, after.err)
+      assert.deepEqual(await pushed(3), [id, uncertain.id, after.id])
+      await first.assertCounted('alice')
+    })
 })
