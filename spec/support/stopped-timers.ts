@@ -1,4 +1,5 @@
 import type { TestContext } from 'node:test'
+import { atEnd } from './cleanup.ts'
 
 /**
  * Stops the timers that modules set with `setTimeout` during a test; those of others go on. Unlike the timers
@@ -28,4 +29,18 @@ export const stopTimers = (test: TestContext, ...paths: string[]): ((millisecond
       .sort(([, left], [, right]) => left.at - right.at)
     for (const [timer, { body }] of due) if (waiting.delete(timer)) body()
   }
+}
+
+/**
+ * Stops `performance.now` for a module until the current file ends: by this clock, what the module does takes
+ * no time.
+ * @param path of the module, or the beginning of its path
+ */
+export const stopClockOf = (path: string): void => {
+  const { now } = performance
+  performance.now = () => {
+    const caller = new Error().stack!.split('\n')[2]!
+    return caller.includes(`/${path}`) ? 0 : now.call(performance)
+  }
+  atEnd(() => Object.assign(performance, { now }))
 }
