@@ -1,5 +1,4 @@
 import { type StorageDriver, StorageError, wrapDriver } from './driver.ts'
-import { Lifecycle } from './lifecycle.ts'
 
 /** Runs around each transaction, and calls `run` once, which does it. */
 type Around = Parameters<typeof wrapDriver>[1]
@@ -20,43 +19,56 @@ export interface ObservedDriver {
 const users = new WeakMap<StorageDriver, number>()
 
 /**
- * Opens a driver for one Allot, unless another one has it open: neither would see what the other writes. A
- * shared driver closes with the last Allot that has it open.
+ * Refuses to open a driver that another Allot has open: neither would see what the other writes. A shared
+ * driver closes with the last Allot that has it open.
  */
-const lifecycleOf = (driver: StorageDriver): Lifecycle<true> => {
+const forOneAllot = (
+  driver: StorageDriver,
+): Pick<StorageDriver, 'open' | 'close'> & { requireOpen(): void } => {
+  let isOpen = false
+  let closed = Promise.resolve()
   const count = () => users.get(driver) ?? 0
-  const acquire = async () => {
-    if (!driver.shared && count() > 0)
-      throw new StorageError(
-        'locked',
-        'another Allot of this process has this driver open: make a driver for each, or close the other first',
-      )
-    users.set(driver, count() + 1)
-    await driver.open().catch((error) => {
-      users.set(driver, count() - 1)
-      throw error
-    })
-    return true as const
+  const release = () => {
+    if (isOpen) users.set(driver, count() - 1)
+    isOpen = false
   }
-  const release = async () => {
-    users.set(driver, count() - 1)
-    if (count() === 0) await driver.close()
+  return {
+    async open() {
+      if (!isOpen && !driver.shared && count() > 0)
+        throw new StorageError(
+          'locked',
+          'another Allot of this process has this driver open: make a driver for each, or close the other first',
+        )
+      if (!isOpen) users.set(driver, count() + 1)
+      isOpen = true
+      await driver.open().catch((error) => {
+        release()
+        throw error
+      })
+    },
+    close() {
+      // Another Allot may have opened the driver since this one closed it.
+      if (!isOpen) return closed
+      release()
+      if (count() === 0) closed = driver.close()
+      return closed
+    },
+    requireOpen() {
+      if (!isOpen) throw new StorageError('closed', 'the store is not open')
+    },
   }
-  return new Lifecycle(acquire, release)
 }
 
 /** The driver for one Allot, which something can observe later. */
 export const observedDriver = (driver: StorageDriver): ObservedDriver => {
   let around: Around = (_operation, run) => run()
-  const lifecycle = lifecycleOf(driver)
-  const wrapped = wrapDriver(driver, (operation, run) => lifecycle.use(() => around(operation, run)))
+  const { requireOpen, ...openings } = forOneAllot(driver)
+  const wrapped = wrapDriver(driver, async (operation, run) => {
+    requireOpen()
+    return around(operation, run)
+  })
   return {
-    driver: {
-      ...wrapped,
-      open: () => lifecycle.open(),
-      close: () => lifecycle.close(),
-      findDamage: (onDamage) => lifecycle.use(() => wrapped.findDamage!(onDamage)),
-    },
+    driver: { ...wrapped, ...openings },
     observe(outer) {
       const inner = around
       around = (operation, run) => outer(operation, () => inner(operation, run))
