@@ -179,8 +179,8 @@ describe('A read with the name of one before', { skip: missing }, () => {
       await driver.read(async (tx) => {
         await tx.getMany(Array.from({ length: 400 }, (_, key) => longKey(at, key)))
       }, `${at}`)
-    const held = heldBytes() - before
-    assert.ok(held < 32 * 1024 * 1024, `${held}`)
+    // Node frees some of the memory of what has ended later.
+    await waitFor(() => heldBytes() - before < 32 * 1024 * 1024)
   })
 })
 
