@@ -161,7 +161,7 @@ const prepareRepositories = async ({ ask, mallory }: AttackSetup): Promise<Attac
 
 /** Prepares as many organizations as the limit allows; the attack adds members to them. */
 const prepareOrganizations = async ({ ask, mallory }: AttackSetup): Promise<AttackPlan> => {
-  for (let made = 0; made < 1000; made += 10)
+  for (let made = 0; made < 500; made += 10)
     await Promise.all(
       Array.from({ length: 10 }, async (_, index) => {
         const username = `org${made + index}`
@@ -172,7 +172,7 @@ const prepareOrganizations = async ({ ask, mallory }: AttackSetup): Promise<Atta
   const headers = { ...JSON_TYPE, ...as(mallory) }
   return {
     connections: 16,
-    requests: Array.from({ length: 1000 }, (_, index) => ({
+    requests: Array.from({ length: 500 }, (_, index) => ({
       method: 'PUT',
       path: `/api/v1/orgs/org${index}/members/victim`,
       body: '{"role":"owner"}',
@@ -260,7 +260,7 @@ export const attacks: readonly Attack[] = [
   },
   {
     name: 'organizations',
-    title: '1,000 organizations that make the victim their owner',
+    title: '500 organizations that make the victim their owner',
     prepare: prepareOrganizations,
   },
   {
