@@ -77,7 +77,7 @@ export class Lfs {
       const repository = await existingRepository(tx, id)
       // Checked again, since the right could have been withdrawn while the content arrived.
       await requirePush(tx, user, repository)
-      // Nobody was asked about an object that was stored.
+      // The host was not asked about an object that was already stored.
       if (counted === null && beforeStore.isOn && (await objectIn(tx, id, oid)) === undefined)
         throw new AllotError('unavailable', 'nothing was stored: the object was deleted meanwhile: try again')
       await this.#count(tx, repository, { oid, size })

@@ -236,7 +236,7 @@ const reserve = async (tx: WriteContext, repository: number, last: number): Prom
 const requireRepository = async (tx: WriteContext, id: number): Promise<void> =>
   void existing(await repositoryById(tx, id), 'the repository was deleted')
 
-/** Subscribes an author, unless there is no such account here. */
+/** Subscribes an author who has an account here. */
 const subscribe = async (tx: WriteContext, issue: number, author: number): Promise<void> => {
   if ((await accounts.get(tx, [author])) !== undefined) await subscribeAuthor(tx, issue, author)
 }

@@ -15,7 +15,7 @@ export interface RefUpdate {
 interface ParsedPush {
   /** Without commands that change nothing. */
   readonly updates: readonly RefUpdate[]
-  /** Whether there are no commands. */
+  /** Whether the push has no commands, also none that change nothing. */
   readonly isEmpty: boolean
   /** Whether the response is divided into channels (side-band). */
   readonly isSideband: boolean

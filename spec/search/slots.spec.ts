@@ -66,7 +66,7 @@ it('Lists, profiles and searches for packages that read many items wait for the 
     size: 0,
     files: 0,
   } as const
-  /** Adds what nobody can see and versions of a package, or removes them. */
+  /** Adds hidden records and versions of a package, or removes them. */
   const change = (what: 'save' | 'removeLoaded') =>
     held.driver.write(async (tx) => {
       for (let id = FIRST; id < FIRST + MANY; id++) {

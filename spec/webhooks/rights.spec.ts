@@ -197,7 +197,7 @@ describe('A payload, which shows what one user may see,', () => {
   const issuesAt = async (path: string, count: number) =>
     (await receiver.at(path, count)).map(({ body }) => [body.issue.title, body.sender.email])
 
-  it('is read by the user and by administrators, and by nobody else who administers the place', async () => {
+  it('is read by the user for whom it was made and by administrators, and not by others who administer the place', async () => {
     const path = `/seen${++made}`
     const { alice, bob, email, hook } = await prepare(path)
     await receiver.at(path, 1)

@@ -449,12 +449,18 @@ describe('Branches', () => {
     await allot.assertCounted('ann')
   })
 
-  it('take along what is pushed to the default one while it is renamed', async () => {
-    const at = await aRepository()
+  /** A repository as services have it, and who pushes to it. */
+  const openedAt = async (at: string) => {
     const { hosting } = allot.allot
     const [, , owner, name] = at.split('/') as [string, string, string, string]
     const open = (await hosting.contents!.open({ id: ann.id, admin: false }, { owner, name }, 'spec'))!
     const pusher = { pushes: hosting.git!.pushes, user: { id: ann.id, username: owner }, client: 'spec' }
+    return { hosting, open, pusher }
+  }
+
+  it('take along what is pushed to the default one while it is renamed', async () => {
+    const at = await aRepository()
+    const { hosting, open, pusher } = await openedAt(at)
     const isRenamed = await renameBranch(open, pusher, { from: 'main', to: 'trunk' }, async () => {
       await hosting.repositories.edit(open.repository.id, { defaultBranch: 'trunk' })
       await done('POST', `${at}/contents/late`, { content: base64('late'), branch: 'main' })
@@ -466,10 +472,7 @@ describe('Branches', () => {
 
   it('have the names from before when the default one cannot be renamed', async () => {
     const at = await aRepository()
-    const { hosting } = allot.allot
-    const [, , owner, name] = at.split('/') as [string, string, string, string]
-    const open = (await hosting.contents!.open({ id: ann.id, admin: false }, { owner, name }, 'spec'))!
-    const pusher = { pushes: hosting.git!.pushes, user: { id: ann.id, username: owner }, client: 'spec' }
+    const { hosting, open, pusher } = await openedAt(at)
     const renamed = (makeDefault: () => Promise<unknown>) =>
       renameBranch(open, pusher, { from: 'main', to: 'trunk' }, makeDefault)
     await assert.rejects(
