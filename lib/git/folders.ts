@@ -50,8 +50,8 @@ export const sizeOf = (folder: string): Promise<number> =>
 
 /**
  * Whether a path is something that git removes or renames before it ends: the folder in which it keeps the
- * objects of a push until it has checked them (git-receive-pack, "Quarantine"), a temporary object, or a lock
- * file.
+ * objects of a push until it has checked them (git-receive-pack, "Quarantine"), a temporary object, the mark
+ * of a pack whose references have not changed yet, or a lock file.
  */
 const isLeftover = (folder: string, path: string): boolean => LEFTOVER.test(path.slice(folder.length + 1))
 
@@ -87,7 +87,7 @@ export const removeRepository = async (folder: string): Promise<void> => {
 
 /** Paths that only the git which made them would remove. */
 const LEFTOVER =
-  /^objects\/(?:(?:tmp_objdir-|incoming-)[^/]*|pack\/\.tmp-[^/]*|(?:pack|info\/commit-graphs|[0-9a-f]{2})\/tmp_[^/]*)$|\.lock$|^gc\.pid$/
+  /^objects\/(?:(?:tmp_objdir-|incoming-)[^/]*|pack\/\.tmp-[^/]*|pack\/[^/]*\.keep|(?:pack|info\/commit-graphs|[0-9a-f]{2})\/tmp_[^/]*)$|\.lock$|^gc\.pid$/
 
 /**
  * Removes what a killed git left in a repository. Without an age, nothing else may work on the repository.

@@ -1,10 +1,10 @@
-import { randomUUID } from 'node:crypto'
+import { randomBytes, randomUUID } from 'node:crypto'
 import { access, constants, readdir, readFile, rename, stat, writeFile } from 'node:fs/promises'
-import { join } from 'node:path'
+import { dirname, join } from 'node:path'
 import { createInterface } from 'node:readline'
 import type { Duplex } from 'node:stream'
 import { inflateSync } from 'node:zlib'
-import { makeFolder } from '../disk.ts'
+import { ifMissing, makeFolder } from '../disk.ts'
 import { AllotError } from '../errors.ts'
 import { sizeOf } from './folders.ts'
 import { MAX_HEADER_LINES, MAX_NAME, positionsIn } from './objects/parse.ts'
@@ -159,8 +159,11 @@ export interface PushSize {
 }
 
 interface HookAnswers {
-  /** Rejects with an AllotError, whose message is a sentence for the person; absent: nobody is asked. */
-  readonly store: ((push: PushSize) => Promise<void>) | undefined
+  /**
+   * Rejects with an AllotError, whose message is a sentence for the person.
+   * @param quarantine folder of the objects of the push
+   */
+  store(push: PushSize, quarantine: string): Promise<void>
   /** Called for any other error. */
   readonly onError: (error: Error) => void
 }
@@ -172,13 +175,13 @@ interface HookAnswers {
 export const answerHook = (
   channel: Duplex,
   maxPushSize: number | undefined,
-  { store = async () => undefined, onError }: HookAnswers,
+  { store, onError }: HookAnswers,
 ): void => {
   // git has ended. An interface passes on the errors of its input, and they would end the process.
   channel.on('error', () => undefined)
   const lines = createInterface({ input: channel }).on('error', () => undefined)
   const answer = async (quarantine: string, unpackedSize: number) => {
-    const decided = sizeOf(quarantine).then((size) => store({ size, unpackedSize }))
+    const decided = sizeOf(quarantine).then((size) => store({ size, unpackedSize }, quarantine))
     const text = await decided.then(
       () => String(STORE_IT),
       (error: Error) => `${REFUSE_IT} ${sentenceOf(error, onError).replaceAll(/\s+/g, ' ')}`,
@@ -191,6 +194,23 @@ export const answerHook = (
     lines.once('line', (unpacked) => answer(quarantine, Number(unpacked)))
     channel.write(`${CHECK_IT}\n`)
   })
+}
+
+/**
+ * Gives the pack of a push a name of its own. Git names packs after their content and marks one as kept until
+ * the references of its push have changed. If a push stored a pack again that `git gc` is about to replace,
+ * the mark would hold for both: `git gc` would not copy the unused objects, and delete the pack nevertheless.
+ * @param quarantine folder of the objects of the push, which git moves into the repository afterwards
+ * @returns the mark in the repository, which the caller removes when git has ended; undefined without a pack
+ */
+export const renamePack = async (quarantine: string): Promise<string | undefined> => {
+  const files = await readdir(join(quarantine, 'pack')).catch(ifMissing<string[]>([]))
+  const name = `pack-${randomBytes(20).toString('hex')}`
+  for (const file of files) {
+    const renamed = file.replace(/^pack-[0-9a-f]+/, name)
+    await rename(join(quarantine, 'pack', file), join(quarantine, 'pack', renamed))
+  }
+  return files.length > 0 ? join(dirname(quarantine), 'pack', `${name}.keep`) : undefined
 }
 
 // With these limits, the check takes some milliseconds at most.

@@ -23,12 +23,22 @@ const HOUR = 3600
 
 const driver = memory()
 const folder = temporaryDirectory()
-const [hold, log, holdPacking, packed] = ['hold', 'log', 'hold-packing', 'packed'].map((name) =>
-  join(folder, name),
-) as [string, string, string, string]
-/** The git that `git gc` runs: it waits after packing unreachable objects, before it deletes old packs. */
+const inFolder = (name: string) => join(folder, name)
+const [hold, log, holdPacking, packed] = [
+  inFolder('hold'),
+  inFolder('log'),
+  inFolder('hold-packing'),
+  inFolder('packed'),
+]
+const [holdUnused, toldUnused] = [inFolder('hold-unused'), inFolder('told-unused')]
+/**
+ * The git that `git gc` runs: it waits before it packs unreachable objects, and after that, before it deletes
+ * old packs.
+ */
 const packing = wrappedGit(
   `case "$*" in pack-objects*' --cruft '*)
+    touch '${toldUnused}'
+    while [ -e '${holdUnused}' ]; do sleep 0.05; done
     git "$@"
     touch '${packed}'
     while [ -e '${holdPacking}' ]; do sleep 0.05; done
@@ -56,7 +66,7 @@ before(async () => {
   )
   allot = served
   alice = await allot.person('alice')
-  for (const file of [hold, holdPacking]) atEnd(() => rmSync(file, { force: true }))
+  for (const file of [hold, holdPacking, holdUnused]) atEnd(() => rmSync(file, { force: true }))
 })
 
 const cleanUp = (path: string, who: Person | undefined = alice) => allot.as(who, 'POST', `/repos/${path}/gc`)
@@ -321,6 +331,26 @@ describe('Beside pushes, a clean-up', () => {
     await allot.assertCounted('alice')
   })
 
+  it('keeps the objects of a pack that a push stores again, before a reference refers to them', async () => {
+    const { path, folder, id, push } = await deleted('stored-again', { b: randomBytes(1_200_000) })
+    const marks = () => readdirSync(join(folder, 'objects/pack')).filter((name) => name.endsWith('.keep'))
+    rmSync(toldUnused, { force: true })
+    writeFileSync(holdUnused, '')
+    const cleaning = cleanUp(path)
+    await waitFor(() => existsSync(toldUnused))
+    const letReferencesChange = holdReferences(folder)
+    const pushing = push('main:extra')
+    await waitFor(() => marks().length > 0)
+    rmSync(packed, { force: true })
+    rmSync(holdUnused)
+    await waitFor(() => existsSync(packed))
+    letReferencesChange()
+    await pushing
+    assert.equal((await cleaning).status, 200)
+    assert.deepEqual([await hasObject(folder, id), marks()], [true, []])
+    await allot.assertCounted('alice')
+  })
+
   it('lets a push wait while it deletes, which stores again what was deleted', async () => {
     const { path, folder, id, push } = await deleted('deleting')
     writeFileSync(hold, '')
@@ -425,6 +455,23 @@ const holdNextPacking = () => {
   rmSync(packed, { force: true })
   writeFileSync(holdPacking, '')
   return () => rmSync(holdPacking)
+}
+
+/**
+ * Pushes wait before they change references.
+ * @returns lets them go on
+ */
+const holdReferences = (repository: string) => {
+  const hook = join(repository, '../../hooks/reference-transaction')
+  const held = join(temporaryDirectory(), 'held')
+  writeFileSync(held, '')
+  writeFileSync(hook, `#!/bin/sh\nwhile [ -e '${held}' ]; do sleep 0.05; done\n`, { mode: 0o755 })
+  const release = () => {
+    rmSync(held, { force: true })
+    rmSync(hook, { force: true })
+  }
+  atEnd(release)
+  return release
 }
 
 /** Whether pushes wait. */

@@ -181,12 +181,13 @@ describe('A failure of the store', () => {
     const path = await allot.repository(alice, 'refused')
     const checkout = await aCheckout()
     await git(checkout, 'ls-remote', urlFor(allot, path, alice))
-    const left = `${await allot.folderOf(path)}/objects/pack/tmp_pack_left`
-    writeFileSync(left, '')
+    const packs = `${await allot.folderOf(path)}/objects/pack`
+    const left = [`${packs}/tmp_pack_left`, `${packs}/pack-${'0'.repeat(40)}.keep`]
+    for (const file of left) writeFileSync(file, '')
     state.left = 0
     const { err } = await attempt(checkout, ['push', urlFor(allot, path, alice), 'main'])
     assert.match(err, /HTTP 500/)
-    await waitFor(() => !existsSync(left))
+    await waitFor(() => !left.some((file) => existsSync(file)))
     state.left = Number.POSITIVE_INFINITY
     assert.equal(await git(checkout, 'ls-remote', urlFor(allot, path, alice)), '')
   })
