@@ -44,7 +44,8 @@ const isAccountDeleted = async (
   { name, original }: MigrationRecord,
 ): Promise<boolean> => {
   const path = apiPath(kind === 'user' ? 'users' : 'orgs', original?.name ?? name)
-  return !(await source.has(path, NAME_IS_FREE)) || String((await source.get(Identified, path)).id) !== name
+  const found = await source.find(Identified, path, NAME_IS_FREE)
+  return found === undefined || String(found.id) !== name
 }
 
 const revokeAccount = async (migration: Migration, account: Account): Promise<void> => {
@@ -100,8 +101,6 @@ const revokeIfGone = async (
 
 /** Whether the original was deleted, or has another owner than the one whose repositories were listed. */
 const hasLeft = async ({ source, names }: Migration, id: string, owner: string): Promise<boolean> => {
-  const path = apiPath('repositories', id)
-  return (
-    !(await source.has(path)) || names.key((await source.get(SourceRepository, path)).owner.login) !== owner
-  )
+  const found = await source.find(SourceRepository, apiPath('repositories', id))
+  return found === undefined || names.key(found.owner.login) !== owner
 }

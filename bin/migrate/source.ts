@@ -80,6 +80,18 @@ export class Source {
     return parseResponse(shape, this.base, path, (await this.#read(path)).text)
   }
 
+  /**
+   * What is at a path, when something is.
+   * @param absent statuses that say that nothing is
+   * @throws SourceError for any other error or redirect
+   */
+  async find<T>(shape: Shape<T>, path: string, absent: readonly number[] = [404]): Promise<T | undefined> {
+    const response = await this.request(path)
+    if (absent.includes(response.status)) return undefined
+    if (response.status >= 300) throw sourceError(this.base, path, response)
+    return parseResponse(shape, this.base, path, response.text)
+  }
+
   /** Reads a list, all pages of it. */
   list<T>(shape: Shape<T>, path: string): Promise<T[]> {
     return collect(this.items(shape, path))

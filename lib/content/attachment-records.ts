@@ -2,21 +2,21 @@
 import { invalid, invalidMember } from '../errors.ts'
 import { type Attachment, attachments, RESERVED_PREFIX } from '../records/schema/index.ts'
 import type { WriteContext } from '../records/store.ts'
+import type { RepositoryServices } from '../repositories/repositories.ts'
 import type { ReadTransaction } from '../storage/index.ts'
 import type { AttachmentTarget } from './attachment-targets.ts'
-import type { ContentServices } from './services.ts'
 
 /** Whether a target has as many attachments as one write can remove with it. */
 export const isFull = async (
   tx: ReadTransaction,
-  { jobs }: Pick<ContentServices, 'jobs'>,
+  { jobs }: Pick<RepositoryServices, 'jobs'>,
   { on, id }: Pick<AttachmentTarget, 'on' | 'id'>,
 ): Promise<boolean> => (await attachments.count(tx, 'target', [on, id])) >= jobs.limits.maxPerTransaction
 
 /** @throws AllotError invalid when a target can have no further attachment */
 export const refuseFull = async (
   tx: ReadTransaction,
-  services: Pick<ContentServices, 'jobs'>,
+  services: Pick<RepositoryServices, 'jobs'>,
   target: AttachmentTarget,
 ): Promise<void> => {
   if (!(await isFull(tx, services, target))) return
@@ -27,7 +27,7 @@ export const refuseFull = async (
 /** Saves an attachment and its ledger entry. */
 export const saveAttachment = async (
   tx: WriteContext,
-  { quota }: Pick<ContentServices, 'quota'>,
+  { quota }: Pick<RepositoryServices, 'quota'>,
   target: AttachmentTarget,
   attachment: Attachment,
 ): Promise<Attachment> => {
@@ -48,7 +48,7 @@ export const saveAttachment = async (
 
 export const removeAttachment = async (
   tx: WriteContext,
-  { quota, files }: ContentServices,
+  { quota, files }: RepositoryServices,
   attachment: Attachment,
 ): Promise<void> => {
   await attachments.remove(tx, [attachment.id])

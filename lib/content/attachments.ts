@@ -9,6 +9,7 @@ import type { Page, Slice } from '../records/pages.ts'
 import { type Attachment, attachments } from '../records/schema/index.ts'
 import { takeNumber } from '../records/store.ts'
 import type { RepositoryName } from '../repositories/names.ts'
+import type { RepositoryServices } from '../repositories/repositories.ts'
 import { requireScopes } from '../scopes.ts'
 import type { ReadTransaction } from '../storage/index.ts'
 import {
@@ -28,7 +29,6 @@ import {
 } from './attachment-targets.ts'
 import { countGuestUpload, refuseBeyondDay } from './daily-limits.ts'
 import type { SentFile } from './downloads.ts'
-import type { ContentServices } from './services.ts'
 
 interface NewAttachment {
   /** Name to show; it is not used on the disk. */
@@ -51,14 +51,14 @@ interface NewAttachment {
  * or comment.
  */
 export class Attachments {
-  readonly #services: ContentServices
+  readonly #services: RepositoryServices
   readonly #onError: (error: unknown, fields: object) => void
   /** Downloads that are not counted yet, by the ids of attachments. */
   readonly #downloads = new Map<number, number>()
   #counting: Promise<void> | undefined
 
   /** @param onError called when a download cannot be counted */
-  constructor(services: ContentServices, onError: (error: unknown, fields: object) => void) {
+  constructor(services: RepositoryServices, onError: (error: unknown, fields: object) => void) {
     this.#services = services
     this.#onError = onError
   }

@@ -6,6 +6,7 @@ import { type Comment, comments, type Issue, issues, type Repository } from '../
 import { takeNumber } from '../records/store.ts'
 import { checkTexts } from '../records/text-limits.ts'
 import type { RepositoryName } from '../repositories/names.ts'
+import type { RepositoryServices } from '../repositories/repositories.ts'
 import { type InRepository, requireAuthorOrWriter, writeAccess } from '../repositories/write-access.ts'
 import type { ReadTransaction } from '../storage/index.ts'
 import { changesBetween } from '../webhooks/events.ts'
@@ -22,7 +23,6 @@ import { countTexts } from './daily-limits.ts'
 import { subscribeAuthor, TIMELINE } from './issue-events.ts'
 import { type FoundIssue, readableIssue, type WithIssue, writableIssue } from './issues.ts'
 import { removeContent } from './removers.ts'
-import type { ContentServices } from './services.ts'
 
 interface WithComment {
   /** The comment. */
@@ -46,10 +46,10 @@ interface CommentRequest {
 
 /** Comments of issues. Methods return undefined when one does not exist or the viewer cannot see it. */
 export class Comments {
-  readonly #services: ContentServices
+  readonly #services: RepositoryServices
   readonly #budget = createListBudget()
 
-  constructor(services: ContentServices) {
+  constructor(services: RepositoryServices) {
     this.#services = services
   }
 

@@ -8,6 +8,7 @@ import { type Issue, issueSequences, issues, type Repository } from '../records/
 import { takeNumber, type WriteContext } from '../records/store.ts'
 import { checkTexts } from '../records/text-limits.ts'
 import type { RepositoryName } from '../repositories/names.ts'
+import type { RepositoryServices } from '../repositories/repositories.ts'
 import {
   type InRepository,
   requireAuthorOrWriter,
@@ -20,7 +21,6 @@ import { countTexts } from './daily-limits.ts'
 import { recordEvents, subscribeAuthor } from './issue-events.ts'
 import { type IssueQuery, isIntersection, listIssues } from './issue-query.ts'
 import { removeContent } from './removers.ts'
-import type { ContentServices } from './services.ts'
 
 interface NewIssue extends Pick<Issue, 'title'>, EditOf<Issue, 'body'> {
   /** Whether it is closed from the beginning. */
@@ -41,14 +41,14 @@ type IssuePage = InRepository<WithPage<Issue>>
 
 /** Issues of repositories. Methods return undefined when one does not exist or the viewer cannot see it. */
 export class Issues {
-  readonly #services: ContentServices
+  readonly #services: RepositoryServices
   readonly #searches = new ClientBudget({
     slots: 4,
     queue: 100,
     message: 'too many searches are running: try again',
   })
 
-  constructor(services: ContentServices) {
+  constructor(services: RepositoryServices) {
     this.#services = services
   }
 

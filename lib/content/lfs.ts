@@ -19,15 +19,14 @@ import type { WriteContext } from '../records/store.ts'
 import type { RepositoryServices } from '../repositories/repositories.ts'
 import { requirePush } from '../repositories/write-access.ts'
 import type { ReadTransaction } from '../storage/index.ts'
-import type { ContentServices } from './services.ts'
 
 /**
  * LFS objects of repositories. A repository stores and counts each object once, however often it is uploaded.
  */
 export class Lfs {
-  readonly #services: ContentServices
+  readonly #services: RepositoryServices
 
-  constructor(services: ContentServices) {
+  constructor(services: RepositoryServices) {
     this.#services = services
   }
 

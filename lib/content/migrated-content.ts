@@ -19,6 +19,7 @@ import {
 import { takeNumber, type WriteContext } from '../records/store.ts'
 import { checkTexts } from '../records/text-limits.ts'
 import type { MigrationLog, NewMigrationRecord } from '../repositories/migration-log.ts'
+import type { RepositoryServices } from '../repositories/repositories.ts'
 import {
   checkFileName,
   filePlaceOf,
@@ -31,7 +32,6 @@ import { anyTarget } from './attachment-targets.ts'
 import { subscribeAuthor } from './issue-events.ts'
 import { checkIssue } from './issues.ts'
 import { removeContent } from './removers.ts'
-import type { ContentServices } from './services.ts'
 
 /** The name and the digests of content at the source: the record of the migration without the copy. */
 export type Origin = Pick<NewMigrationRecord, 'scope' | 'name' | 'digest'>
@@ -57,11 +57,11 @@ const GONE = 'what it is attached to was deleted'
  * transaction, so a run that was interrupted copies nothing twice.
  */
 export class MigratedContent {
-  readonly #services: ContentServices
+  readonly #services: RepositoryServices
   readonly #migrationLog: MigrationLog
 
   /** @param migrationLog of the server that was copied from */
-  constructor(services: ContentServices, migrationLog: MigrationLog) {
+  constructor(services: RepositoryServices, migrationLog: MigrationLog) {
     this.#services = services
     this.#migrationLog = migrationLog
   }

@@ -12,11 +12,11 @@ import { type Release, type Repository, releases } from '../records/schema/index
 import { takeNumber, type WriteContext } from '../records/store.ts'
 import { checkTexts } from '../records/text-limits.ts'
 import type { RepositoryName } from '../repositories/names.ts'
+import type { RepositoryServices } from '../repositories/repositories.ts'
 import { type InRepository, requireWriter, writeAccess } from '../repositories/write-access.ts'
 import type { ReadTransaction } from '../storage/index.ts'
 import { countTexts } from './daily-limits.ts'
 import { removeContent } from './removers.ts'
-import type { ContentServices } from './services.ts'
 
 /** What an edit may change. */
 const EDITED = ['tag', 'target', 'name', 'body', 'draft', 'prerelease'] as const
@@ -59,9 +59,9 @@ type ReleasePage = InRepository<WithPage<Release>>
  * return undefined when one does not exist or the viewer cannot see it.
  */
 export class Releases {
-  readonly #services: ContentServices
+  readonly #services: RepositoryServices
 
-  constructor(services: ContentServices) {
+  constructor(services: RepositoryServices) {
     this.#services = services
   }
 

@@ -12,8 +12,8 @@ import {
   RESERVED_PREFIX,
 } from '../../records/schema/index.ts'
 import { takeNumber, type WriteContext } from '../../records/store.ts'
+import type { RepositoryServices } from '../../repositories/repositories.ts'
 import type { ReadTransaction } from '../../storage/index.ts'
-import type { ContentServices } from '../services.ts'
 import { checkedType, type PackageName } from './names.ts'
 import { fileIn, versionIn, writableBy } from './versions.ts'
 
@@ -44,7 +44,7 @@ interface AddedFile extends NewPackageFile {
 
 /** Adds a file, as `Packages.add` does. */
 export const addFile = async (
-  services: ContentServices,
+  services: RepositoryServices,
   viewer: SignedIn,
   { path, name, content, maxSize, size, sha256, replaces, alsoSave, ...given }: AddedFile,
 ): Promise<PackageFile | undefined> => {
@@ -118,7 +118,7 @@ const newVersion = (id: number, owner: number, type: PackageType, { name, versio
 /** Saves a new or changed version and its ledger entry. */
 export const saveVersion = async (
   tx: WriteContext,
-  { quota }: Pick<ContentServices, 'quota'>,
+  { quota }: Pick<RepositoryServices, 'quota'>,
   record: PackageVersion,
 ): Promise<void> => {
   await packageVersions.save(tx, record)
@@ -142,7 +142,7 @@ export const ledgerKey = ({ id }: PackageVersion): string => `${RESERVED_PREFIX}
 /** Reports a version to webhooks, not each of its files. */
 export const recordVersion = (
   tx: WriteContext,
-  { outbox }: Pick<ContentServices, 'outbox'>,
+  { outbox }: Pick<RepositoryServices, 'outbox'>,
   action: 'created' | 'deleted',
   version: PackageVersion,
   { id: by }: SignedIn,
@@ -151,7 +151,7 @@ export const recordVersion = (
 /** Removes the record of a file, and releases the file. */
 export const removePackageFile = async (
   tx: WriteContext,
-  { files }: Pick<ContentServices, 'files'>,
+  { files }: Pick<RepositoryServices, 'files'>,
   { id, owner, stored }: PackageFile,
 ): Promise<void> => {
   await packageFiles.remove(tx, [id])

@@ -9,8 +9,8 @@ import {
   packageVersions,
 } from '../../records/schema/index.ts'
 import type { WriteContext } from '../../records/store.ts'
+import type { RepositoryServices } from '../../repositories/repositories.ts'
 import { slotFor, type WithReadBudget } from '../../repositories/visible.ts'
-import type { ContentServices } from '../services.ts'
 import {
   addFile,
   ledgerKey,
@@ -40,9 +40,9 @@ type VersionPage = Pick<FoundVersion, 'owner'> & {
  * undefined when one does not exist or the viewer cannot see it.
  */
 export class Packages {
-  readonly #services: ContentServices & WithReadBudget
+  readonly #services: RepositoryServices & WithReadBudget
 
-  constructor(services: ContentServices & WithReadBudget) {
+  constructor(services: RepositoryServices & WithReadBudget) {
     this.#services = services
   }
 

@@ -9,8 +9,8 @@ import {
 } from '../../records/schema/index.ts'
 import type { WriteContext } from '../../records/store.ts'
 import type { MigrationLog } from '../../repositories/migration-log.ts'
+import type { RepositoryServices } from '../../repositories/repositories.ts'
 import type { Origin } from '../migrated-content.ts'
-import type { ContentServices } from '../services.ts'
 import { addFile, type NewPackageFile } from './add.ts'
 import type { PackageName } from './names.ts'
 
@@ -25,11 +25,11 @@ interface MigratedPackageFile extends Required<Pick<NewPackageFile, 'size' | 'cr
 }
 /** Writes files of packages as another server had them, as `MigratedContent` does with issues. */
 export class MigratedPackages {
-  readonly #services: ContentServices
+  readonly #services: RepositoryServices
   readonly #migrationLog: MigrationLog
 
   /** @param migrationLog of the server that was copied from */
-  constructor(services: ContentServices, migrationLog: MigrationLog) {
+  constructor(services: RepositoryServices, migrationLog: MigrationLog) {
     this.#services = services
     this.#migrationLog = migrationLog
   }
