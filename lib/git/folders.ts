@@ -50,8 +50,8 @@ export const sizeOf = (folder: string): Promise<number> =>
 
 /**
  * Whether a path is something that git removes or renames before it ends: the folder in which it keeps the
- * objects of a push until it has checked them (git-receive-pack, "Quarantine"), a temporary object, the mark
- * of a pack whose references have not changed yet, or a lock file.
+ * objects of a push until it has checked them (git-receive-pack, "Quarantine"), a temporary object, or a lock
+ * file.
  */
 const isLeftover = (folder: string, path: string): boolean => LEFTOVER.test(path.slice(folder.length + 1))
 
@@ -87,10 +87,12 @@ export const removeRepository = async (folder: string): Promise<void> => {
 
 /** Paths that only the git which made them would remove. */
 const LEFTOVER =
-  /^objects\/(?:(?:tmp_objdir-|incoming-)[^/]*|pack\/\.tmp-[^/]*|pack\/[^/]*\.keep|(?:pack|info\/commit-graphs|[0-9a-f]{2})\/tmp_[^/]*)$|\.lock$|^gc\.pid$/
+  /^objects\/(?:(?:tmp_objdir-|incoming-)[^/]*|pack\/\.tmp-[^/]*|(?:pack|info\/commit-graphs|[0-9a-f]{2})\/tmp_[^/]*)$|\.lock$|^gc\.pid$/
 
 /**
- * Removes what a killed git left in a repository. Without an age, nothing else may work on the repository.
+ * Removes what a killed git left in a repository, also packs without an index: git does not read them, and
+ * before version 2.42, `git gc` fails where there is one. Without an age, nothing else may work on the
+ * repository.
  * @param pid of that git, which is ended first if it has outlived its server
  * @param age seconds that it must have been unchanged
  * @returns whether everything is removed, and nothing was too young
@@ -98,10 +100,15 @@ const LEFTOVER =
 export const recoverRepository = async (folder: string, pid: number | null, age = 0): Promise<boolean> => {
   if (pid !== null) await endProcess(folder, pid)
   const entries = await list(folder, { recursive: true, withFileTypes: true }).catch(ifMissing([]))
+  const paths = entries.map(({ parentPath, name }) => join(parentPath, name))
+  const indexes = new Set(paths.filter((path) => path.endsWith('.idx')))
+  const isWithoutIndex = (path: string) => {
+    const [, pack] = /^(.*\/objects\/pack\/pack-[^./]+)\.[a-z]+$/.exec(path) ?? []
+    return pack !== undefined && !indexes.has(`${pack}.idx`)
+  }
   let isComplete = true
-  for (const { parentPath, name } of entries) {
-    const path = join(parentPath, name)
-    if (!isLeftover(folder, path)) continue
+  for (const path of paths) {
+    if (!isLeftover(folder, path) && !isWithoutIndex(path)) continue
     if (await isUnchangedFor(path, age)) await rm(path, { recursive: true, force: true })
     else isComplete = false
   }

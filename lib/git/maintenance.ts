@@ -121,8 +121,7 @@ export class Maintenance {
   /**
    * Deletes the objects that nothing refers to and that are an hour old, when it is the turn of the client.
    * No push may run meanwhile: git would also delete an object that a push has found to be there and not
-   * stored again, and a pack that a push stores again. So that pushes wait for a short time only, everything
-   * is packed before, beside them.
+   * stored again. So that pushes wait for a short time only, everything is packed before, beside them.
    * @returns whether references reach every object that is left
    * @throws AllotError unavailable when others take too long, or git fails
    */

@@ -1,6 +1,6 @@
 import { randomBytes, randomUUID } from 'node:crypto'
-import { access, constants, readdir, readFile, rename, stat, writeFile } from 'node:fs/promises'
-import { dirname, join } from 'node:path'
+import { access, constants, readdir, readFile, rename, rm, stat, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
 import { createInterface } from 'node:readline'
 import type { Duplex } from 'node:stream'
 import { inflateSync } from 'node:zlib'
@@ -159,11 +159,8 @@ export interface PushSize {
 }
 
 interface HookAnswers {
-  /**
-   * Rejects with an AllotError, whose message is a sentence for the person.
-   * @param quarantine folder of the objects of the push
-   */
-  store(push: PushSize, quarantine: string): Promise<void>
+  /** Rejects with an AllotError, whose message is a sentence for the person. */
+  store(push: PushSize): Promise<void>
   /** Called for any other error. */
   readonly onError: (error: Error) => void
 }
@@ -181,7 +178,9 @@ export const answerHook = (
   channel.on('error', () => undefined)
   const lines = createInterface({ input: channel }).on('error', () => undefined)
   const answer = async (quarantine: string, unpackedSize: number) => {
-    const decided = sizeOf(quarantine).then((size) => store({ size, unpackedSize }, quarantine))
+    const decided = renamePack(quarantine)
+      .then(() => sizeOf(quarantine))
+      .then((size) => store({ size, unpackedSize }))
     const text = await decided.then(
       () => String(STORE_IT),
       (error: Error) => `${REFUSE_IT} ${sentenceOf(error, onError).replaceAll(/\s+/g, ' ')}`,
@@ -197,20 +196,18 @@ export const answerHook = (
 }
 
 /**
- * Gives the pack of a push a name of its own. Git names packs after their content and marks one as kept until
- * the references of its push have changed. If a push stored a pack again that `git gc` is about to replace,
- * the mark would hold for both: `git gc` would not copy the unused objects, and delete the pack nevertheless.
+ * Gives the pack of a push a name of its own, and removes its `.keep`. Git names a pack after its content,
+ * and puts a `.keep` beside that of a push until the references have changed. `git gc` lists the packs that
+ * it will delete, and then copies their unused objects, but from no pack with a `.keep`: a push that stored
+ * such a pack again meanwhile would lose it. Without it, `git gc` may pack the objects of a push again.
  * @param quarantine folder of the objects of the push, which git moves into the repository afterwards
- * @returns the mark in the repository, which the caller removes when git has ended; undefined without a pack
  */
-export const renamePack = async (quarantine: string): Promise<string | undefined> => {
-  const files = await readdir(join(quarantine, 'pack')).catch(ifMissing<string[]>([]))
+const renamePack = async (quarantine: string): Promise<void> => {
+  const folder = join(quarantine, 'pack')
   const name = `pack-${randomBytes(20).toString('hex')}`
-  for (const file of files) {
-    const renamed = file.replace(/^pack-[0-9a-f]+/, name)
-    await rename(join(quarantine, 'pack', file), join(quarantine, 'pack', renamed))
-  }
-  return files.length > 0 ? join(dirname(quarantine), 'pack', `${name}.keep`) : undefined
+  for (const file of await readdir(folder).catch(ifMissing<string[]>([])))
+    if (file.endsWith('.keep')) await rm(join(folder, file))
+    else await rename(join(folder, file), join(folder, file.replace(/^pack-[0-9a-f]+/, name)))
 }
 
 // With these limits, the check takes some milliseconds at most.

@@ -1,4 +1,3 @@
-import { rm } from 'node:fs/promises'
 import { resolve } from 'node:path'
 import { Readable } from 'node:stream'
 import { folderOf } from './folders.ts'
@@ -7,7 +6,7 @@ import { type CleanUpListeners, Maintenance, type MaintenanceListener } from './
 import { announce, configuration, feed, type WriteListener } from './process.ts'
 import { completionOf, GitProcesses, type ProcessClient, type ProcessesOptions } from './processes.ts'
 import { holdReport, type RefUpdate, readPush } from './push.ts'
-import { answerHook, PushCheck, type PushSize, renamePack } from './push-check.ts'
+import { answerHook, PushCheck, type PushSize } from './push-check.ts'
 import { readSmallBody } from './small-body.ts'
 
 /** A request with a body for one of git's programs. */
@@ -164,15 +163,12 @@ export class Transport {
     const child = await this.#processes.start(id, 'receive-pack', args, { ...request, hasChannel: true })
     // The hook is not asked about deletions alone.
     let mayChange = push.updates.every(({ after }) => after === null)
-    let mark: string | undefined
-    const onError = (error: Error) => this.#options.onError(error, { repository: id })
     answerHook(child.channel!, maxPushSize, {
-      store: async (size, quarantine) => {
+      store: async (size) => {
         await listener.storing?.(push.updates, size)
-        mark = await renamePack(quarantine)
         mayChange = true
       },
-      onError,
+      onError: (error) => this.#options.onError(error, { repository: id }),
     })
     await announce(child, { started: (pid) => listener.started(pid, push.updates) })
     child.stdin.write(push.bytes)
@@ -182,7 +178,6 @@ export class Transport {
       // A client that has pushed again meanwhile may have made the changes of a push that was stopped early.
       const updates = reported ?? (mayChange ? push.updates : [])
       const isCleaned = await this.#processes.isCleaned(child)
-      if (mark !== undefined) await rm(mark, { force: true }).catch(onError)
       await listener.finished(updates, { isReported: reported !== undefined, isCleaned })
     })
     this.#track(finished)

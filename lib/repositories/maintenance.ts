@@ -6,7 +6,7 @@ import { diskEntries, type Repository, repositories } from '../records/schema/in
 import type { Store } from '../records/store.ts'
 import type { ReadTransaction } from '../storage/index.ts'
 import { isAnybodyAtWork } from './disk-journal.ts'
-import { eventually, isWorkedOnAlone, type PushJournal } from './push-journal.ts'
+import { eventually, type PushJournal } from './push-journal.ts'
 
 interface MaintenanceOptions {
   readonly store: Store
@@ -124,8 +124,10 @@ export class RepositoryMaintenance {
     return {
       started: async (pid) => {
         entry = await eventually(() => this.#beginAlone(id, pid), WAIT)
+        pushJournal.workedOnAlone.add(id)
       },
       async finished(isCleaned) {
+        pushJournal.workedOnAlone.delete(id)
         await pushJournal.settle(entry, id, { isCleaned, by: 'maintenance alone' })
       },
     }
@@ -140,7 +142,7 @@ export class RepositoryMaintenance {
     await pushJournal.settleFailed(id)
     return store.write(async (tx) => {
       const repository = await existingRepository(tx, id)
-      if (isWorkedOnAlone(repository) || (await isChanging(tx, id))) return undefined
+      if (pushJournal.isWorkedOnAlone(repository) || (await isChanging(tx, id))) return undefined
       const pushesWaitUntil = now() + MAX_ALONE_MS / 1000 + SPARE_SECONDS
       await repositories.save(tx, { ...repository, pushesWaitUntil })
       return pushJournal.save(tx, { repository: id, pid })

@@ -37,6 +37,11 @@ export class PushJournal {
   readonly #options: PushJournalOptions
   /** One queue for each repository: of two concurrent measurements, the older one could be saved last. */
   readonly #queues = new Map<number, { mutex: Mutex; waiting: number }>()
+  /**
+   * The repositories on which a git of this server works alone. The time in their records is that of a clock,
+   * which may jump, as after the machine was suspended, while git goes on.
+   */
+  readonly workedOnAlone = new Set<number>()
   /** What could not be settled: the changes of each entry, by repository. */
   readonly #failed = new Map<number, Map<number, SettledChanges>>()
 
@@ -64,7 +69,7 @@ export class PushJournal {
   async ready(repository: number, signal: AbortSignal): Promise<void> {
     await this.settleFailed(repository)
     const isFree = async (tx: ReadTransaction) =>
-      !isWorkedOnAlone(await existingRepository(tx, repository)) || undefined
+      !this.isWorkedOnAlone(await existingRepository(tx, repository)) || undefined
     await eventually(() => this.#options.store.read(isFree), { ...WAIT, signal })
   }
 
@@ -79,11 +84,16 @@ export class PushJournal {
     await this.settleFailed(repository)
     const save = () =>
       this.#options.store.write(async (tx) => {
-        if (isWorkedOnAlone(await existingRepository(tx, repository))) return undefined
+        if (this.isWorkedOnAlone(await existingRepository(tx, repository))) return undefined
         const isReported = push !== undefined && (await this.#options.outbox.isPushWatched(tx))
         return this.save(tx, { repository, pid, ...(isReported ? { push: boundedPush(push) } : {}) })
       })
     return await eventually(save, WAIT)
+  }
+
+  /** Whether git deletes objects: a push that may need one of them must wait. */
+  isWorkedOnAlone({ id, pushesWaitUntil = 0 }: Repository): boolean {
+    return this.workedOnAlone.has(id) || pushesWaitUntil > now()
   }
 
   /**
@@ -211,9 +221,6 @@ export const eventually = async <T>(
     await sleep(POLL_MS)
   }
 }
-
-/** Whether git deletes objects: a push that may need one of them must wait. */
-export const isWorkedOnAlone = ({ pushesWaitUntil = 0 }: Repository): boolean => pushesWaitUntil > now()
 
 const boundedPush = ({ by, updates }: PushedRefs) => ({
   by,

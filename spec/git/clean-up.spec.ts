@@ -30,14 +30,14 @@ const [hold, log, holdPacking, packed] = [
   inFolder('hold-packing'),
   inFolder('packed'),
 ]
-const [holdUnused, toldUnused] = [inFolder('hold-unused'), inFolder('told-unused')]
+const [holdUnused, atUnused] = [inFolder('hold-unused'), inFolder('at-unused')]
 /**
  * The git that `git gc` runs: it waits before it packs unreachable objects, and after that, before it deletes
  * old packs.
  */
 const packing = wrappedGit(
   `case "$*" in pack-objects*' --cruft '*)
-    touch '${toldUnused}'
+    touch '${atUnused}'
     while [ -e '${holdUnused}' ]; do sleep 0.05; done
     git "$@"
     touch '${packed}'
@@ -331,23 +331,27 @@ describe('Beside pushes, a clean-up', () => {
     await allot.assertCounted('alice')
   })
 
-  it('keeps the objects of a pack that a push stores again, before a reference refers to them', async () => {
+  it('keeps the objects of a pack that it replaces, when a push stores the same pack again meanwhile', async () => {
     const { path, folder, id, push } = await deleted('stored-again', { b: randomBytes(1_200_000) })
-    const marks = () => readdirSync(join(folder, 'objects/pack')).filter((name) => name.endsWith('.keep'))
-    rmSync(toldUnused, { force: true })
+    rmSync(atUnused, { force: true })
     writeFileSync(holdUnused, '')
     const cleaning = cleanUp(path)
-    await waitFor(() => existsSync(toldUnused))
-    const letReferencesChange = holdReferences(folder)
-    const pushing = push('main:extra')
-    await waitFor(() => marks().length > 0)
-    rmSync(packed, { force: true })
-    rmSync(holdUnused)
-    await waitFor(() => existsSync(packed))
-    letReferencesChange()
-    await pushing
+    const hook = holdReferences(folder)
+    try {
+      await waitFor(() => existsSync(atUnused))
+      rmSync(packed, { force: true })
+      const pushing = push('main:extra')
+      await waitFor(() => existsSync(hook.reached))
+      rmSync(holdUnused)
+      await waitFor(() => existsSync(packed))
+      hook.release()
+      await pushing
+    } finally {
+      rmSync(holdUnused, { force: true })
+      hook.release()
+    }
     assert.equal((await cleaning).status, 200)
-    assert.deepEqual([await hasObject(folder, id), marks()], [true, []])
+    assert.equal(await hasObject(folder, id), true)
     await allot.assertCounted('alice')
   })
 
@@ -364,6 +368,24 @@ describe('Beside pushes, a clean-up', () => {
     await Promise.all([cleaning, pushing])
     assert.deepEqual(ended.sort(), ['cleaned: 200', 'pushed'])
     assert.deepEqual([await hasObject(folder, id), await waiting(path)], [true, false])
+    await allot.assertCounted('alice')
+  })
+
+  it('lets a push wait also when the clock jumps ahead, as after the machine was suspended', async (t) => {
+    const { path, folder, id, push } = await deleted('suspended')
+    writeFileSync(hold, '')
+    const cleaning = cleanUp(path)
+    await waitFor(async () => (await waiting(path)) && (await notesIn(driver)) === 1)
+    t.mock.timers.enable({ apis: ['Date'], now: Date.now() + HOUR * 1000 })
+    let isPushed = false
+    const pushing = push('main:extra').then(() => {
+      isPushed = true
+    })
+    await sleep(500)
+    assert.equal(isPushed, false)
+    rmSync(hold)
+    await Promise.all([cleaning, pushing])
+    assert.equal(await hasObject(folder, id), true)
     await allot.assertCounted('alice')
   })
 
@@ -459,19 +481,20 @@ const holdNextPacking = () => {
 
 /**
  * Pushes wait before they change references.
- * @returns lets them go on
+ * @returns `reached` is a file that exists once one waits; `release` lets them go on
  */
 const holdReferences = (repository: string) => {
   const hook = join(repository, '../../hooks/reference-transaction')
-  const held = join(temporaryDirectory(), 'held')
+  const folder = temporaryDirectory()
+  const [held, reached] = [join(folder, 'held'), join(folder, 'reached')]
   writeFileSync(held, '')
-  writeFileSync(hook, `#!/bin/sh\nwhile [ -e '${held}' ]; do sleep 0.05; done\n`, { mode: 0o755 })
+  const script = `#!/bin/sh\ntouch '${reached}'\nwhile [ -e '${held}' ]; do sleep 0.05; done\n`
+  writeFileSync(hook, script, { mode: 0o755 })
   const release = () => {
     rmSync(held, { force: true })
     rmSync(hook, { force: true })
   }
-  atEnd(release)
-  return release
+  return { reached, release }
 }
 
 /** Whether pushes wait. */

@@ -182,7 +182,7 @@ describe('A failure of the store', () => {
     const checkout = await aCheckout()
     await git(checkout, 'ls-remote', urlFor(allot, path, alice))
     const packs = `${await allot.folderOf(path)}/objects/pack`
-    const left = [`${packs}/tmp_pack_left`, `${packs}/pack-${'0'.repeat(40)}.keep`]
+    const left = ['tmp_pack_left', 'pack-00.pack', 'pack-00.rev'].map((name) => `${packs}/${name}`)
     for (const file of left) writeFileSync(file, '')
     state.left = 0
     const { err } = await attempt(checkout, ['push', urlFor(allot, path, alice), 'main'])
