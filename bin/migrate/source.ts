@@ -81,8 +81,8 @@ export class Source {
   }
 
   /**
-   * What is at a path, when something is.
-   * @param absent statuses that say that nothing is
+   * Reads what is at a path; undefined when nothing is there.
+   * @param absent statuses that mean that nothing is there
    * @throws SourceError for any other error or redirect
    */
   async find<T>(shape: Shape<T>, path: string, absent: readonly number[] = [404]): Promise<T | undefined> {

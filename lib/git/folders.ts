@@ -89,10 +89,13 @@ export const removeRepository = async (folder: string): Promise<void> => {
 const LEFTOVER =
   /^objects\/(?:(?:tmp_objdir-|incoming-)[^/]*|pack\/\.tmp-[^/]*|(?:pack|info\/commit-graphs|[0-9a-f]{2})\/tmp_[^/]*)$|\.lock$|^gc\.pid$/
 
+/** The name of a pack, without its suffix, is captured. */
+const PACK_FILE = /^(objects\/pack\/pack-[^./]+)\.[a-z]+$/
+
 /**
- * Removes what a killed git left in a repository, also packs without an index: git does not read them, and
- * before version 2.42, `git gc` fails where there is one. Without an age, nothing else may work on the
- * repository.
+ * Removes what a killed git left in a repository, including the files of packs without an index, which git
+ * does not read: before version 2.42, `git gc` even fails on them. Without an age, nothing else may work on
+ * the repository.
  * @param pid of that git, which is ended first if it has outlived its server
  * @param age seconds that it must have been unchanged
  * @returns whether everything is removed, and nothing was too young
@@ -100,15 +103,14 @@ const LEFTOVER =
 export const recoverRepository = async (folder: string, pid: number | null, age = 0): Promise<boolean> => {
   if (pid !== null) await endProcess(folder, pid)
   const entries = await list(folder, { recursive: true, withFileTypes: true }).catch(ifMissing([]))
-  const paths = entries.map(({ parentPath, name }) => join(parentPath, name))
-  const indexes = new Set(paths.filter((path) => path.endsWith('.idx')))
-  const isWithoutIndex = (path: string) => {
-    const [, pack] = /^(.*\/objects\/pack\/pack-[^./]+)\.[a-z]+$/.exec(path) ?? []
-    return pack !== undefined && !indexes.has(`${pack}.idx`)
+  const paths = new Set(entries.map(({ parentPath, name }) => join(parentPath, name)))
+  const isOfPackWithoutIndex = (path: string) => {
+    const [, pack] = PACK_FILE.exec(path.slice(folder.length + 1)) ?? []
+    return pack !== undefined && !paths.has(join(folder, `${pack}.idx`))
   }
   let isComplete = true
   for (const path of paths) {
-    if (!isLeftover(folder, path) && !isWithoutIndex(path)) continue
+    if (!isLeftover(folder, path) && !isOfPackWithoutIndex(path)) continue
     if (await isUnchangedFor(path, age)) await rm(path, { recursive: true, force: true })
     else isComplete = false
   }

@@ -196,10 +196,11 @@ export const answerHook = (
 }
 
 /**
- * Gives the pack of a push a name of its own, and removes its `.keep`. Git names a pack after its content,
- * and puts a `.keep` beside that of a push until the references have changed. `git gc` lists the packs that
- * it will delete, and then copies their unused objects, but from no pack with a `.keep`: a push that stored
- * such a pack again meanwhile would lose it. Without it, `git gc` may pack the objects of a push again.
+ * Gives the pack of a push a random name, and removes its `.keep`. Git names a pack after its content, and
+ * keeps a `.keep` beside that of a push until its references have changed. `git gc` first lists the packs
+ * that it will delete, and then copies their unused objects, except those that a pack with a `.keep` has. If
+ * a push stored a listed pack again in between, nothing was copied, and the pack was deleted. One with a
+ * random name is not in the list. It needs no `.keep`, which would stay after a crash.
  * @param quarantine folder of the objects of the push, which git moves into the repository afterwards
  */
 const renamePack = async (quarantine: string): Promise<void> => {
@@ -271,7 +272,7 @@ const hasLongHeader = (content: Buffer): boolean => {
 const sentenceOf = (error: Error, onError: (error: Error) => void): string => {
   if (error instanceof AllotError) return error.message
   onError(error)
-  return 'the size of this push could not be checked: try again'
+  return 'this push could not be checked: try again'
 }
 
 /**

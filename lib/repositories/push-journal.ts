@@ -38,8 +38,9 @@ export class PushJournal {
   /** One queue for each repository: of two concurrent measurements, the older one could be saved last. */
   readonly #queues = new Map<number, { mutex: Mutex; waiting: number }>()
   /**
-   * The repositories on which a git of this server works alone. The time in their records is that of a clock,
-   * which may jump, as after the machine was suspended, while git goes on.
+   * Repositories in which a git of this process is deleting objects, so that pushes wait. `pushesWaitUntil`
+   * in their records says so to other servers, but by the clock: that time may be over too early, as after
+   * the machine was suspended.
    */
   readonly workedOnAlone = new Set<number>()
   /** What could not be settled: the changes of each entry, by repository. */
@@ -91,7 +92,7 @@ export class PushJournal {
     return await eventually(save, WAIT)
   }
 
-  /** Whether git deletes objects: a push that may need one of them must wait. */
+  /** Whether a git is deleting objects: a push that may need one of them must wait. */
   isWorkedOnAlone({ id, pushesWaitUntil = 0 }: Repository): boolean {
     return this.workedOnAlone.has(id) || pushesWaitUntil > now()
   }

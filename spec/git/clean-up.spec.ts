@@ -30,15 +30,15 @@ const [hold, log, holdPacking, packed] = [
   inFolder('hold-packing'),
   inFolder('packed'),
 ]
-const [holdUnused, atUnused] = [inFolder('hold-unused'), inFolder('at-unused')]
+const [holdBeforeCruft, beforeCruft] = [inFolder('hold-before-cruft'), inFolder('before-cruft')]
 /**
  * The git that `git gc` runs: it waits before it packs unreachable objects, and after that, before it deletes
  * old packs.
  */
 const packing = wrappedGit(
   `case "$*" in pack-objects*' --cruft '*)
-    touch '${atUnused}'
-    while [ -e '${holdUnused}' ]; do sleep 0.05; done
+    touch '${beforeCruft}'
+    while [ -e '${holdBeforeCruft}' ]; do sleep 0.05; done
     git "$@"
     touch '${packed}'
     while [ -e '${holdPacking}' ]; do sleep 0.05; done
@@ -66,7 +66,7 @@ before(async () => {
   )
   allot = served
   alice = await allot.person('alice')
-  for (const file of [hold, holdPacking, holdUnused]) atEnd(() => rmSync(file, { force: true }))
+  for (const file of [hold, holdPacking, holdBeforeCruft]) atEnd(() => rmSync(file, { force: true }))
 })
 
 const cleanUp = (path: string, who: Person | undefined = alice) => allot.as(who, 'POST', `/repos/${path}/gc`)
@@ -333,21 +333,21 @@ describe('Beside pushes, a clean-up', () => {
 
   it('keeps the objects of a pack that it replaces, when a push stores the same pack again meanwhile', async () => {
     const { path, folder, id, push } = await deleted('stored-again', { b: randomBytes(1_200_000) })
-    rmSync(atUnused, { force: true })
-    writeFileSync(holdUnused, '')
+    rmSync(beforeCruft, { force: true })
+    writeFileSync(holdBeforeCruft, '')
     const cleaning = cleanUp(path)
     const hook = holdReferences(folder)
     try {
-      await waitFor(() => existsSync(atUnused))
+      await waitFor(() => existsSync(beforeCruft))
       rmSync(packed, { force: true })
       const pushing = push('main:extra')
       await waitFor(() => existsSync(hook.reached))
-      rmSync(holdUnused)
+      rmSync(holdBeforeCruft)
       await waitFor(() => existsSync(packed))
       hook.release()
       await pushing
     } finally {
-      rmSync(holdUnused, { force: true })
+      rmSync(holdBeforeCruft, { force: true })
       hook.release()
     }
     assert.equal((await cleaning).status, 200)
@@ -382,8 +382,8 @@ describe('Beside pushes, a clean-up', () => {
       isPushed = true
     })
     await sleep(500)
-    assert.equal(isPushed, false)
     rmSync(hold)
+    assert.equal(isPushed, false)
     await Promise.all([cleaning, pushing])
     assert.equal(await hasObject(folder, id), true)
     await allot.assertCounted('alice')
@@ -480,7 +480,7 @@ const holdNextPacking = () => {
 }
 
 /**
- * Pushes wait before they change references.
+ * Makes every push wait just before it changes its references.
  * @returns `reached` is a file that exists once one waits; `release` lets them go on
  */
 const holdReferences = (repository: string) => {

@@ -266,7 +266,7 @@ const isIdle = (key: string, value: string): boolean => {
 const isRepositoryUsage = (key: string): boolean =>
   kindOf(key) === 'usage' && decodeKey(bytes(key))[0] === 'repositoryUsage'
 
-/** A repair of the usage of a repository names no entry as one of the largest. */
+/** A repaired usage record of a repository names none of its largest entries, which later writes do. */
 const withoutLargest = (raw: Raw): [key: string, value: unknown][] =>
   raw
     .filter(([key]) => kindOf(key) !== 'index' || decodeKey(bytes(key))[0] !== 'repositoryUsage')
@@ -323,10 +323,10 @@ describe('A store in which one thing was deleted, changed, exchanged or added', 
         assert.ok(repaired > 0 || keys.every((key) => isHarmless(key, raw)))
         const idle = whole.filter(([key, value]) => isIdle(key, value)).map(([key]) => key)
         const harmless = keys.filter((key) => isHarmless(key, raw) || idle.includes(key))
-        const isNamed = !keys.some(isRepositoryUsage)
+        const isLargestKept = !keys.some(isRepositoryUsage)
         const rest = (all: Raw) => {
           const kept = withoutSequences(all).filter(([key]) => !harmless.includes(key))
-          return isNamed ? kept : withoutLargest(kept)
+          return isLargestKept ? kept : withoutLargest(kept)
         }
         assert.deepEqual(rest(await rawOf(driver)), rest(whole))
       },

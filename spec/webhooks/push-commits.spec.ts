@@ -100,9 +100,12 @@ describe('A push', () => {
     await waitFor(() => logged.includes('unexpected'))
     const received = receiver.at('/tried-again', 1)
     let isReceived = false
-    void received.then(() => {
-      isReceived = true
-    })
+    received.then(
+      () => {
+        isReceived = true
+      },
+      () => undefined,
+    )
     await waitFor(() => {
       tick(250)
       return isReceived
