@@ -63,11 +63,7 @@ export class Source {
    * @throws SourceError for any other error or redirect: it says neither
    */
   async has(path: string, absent: readonly number[] = [404], as?: Sender): Promise<boolean> {
-    const response = await this.request(path, as)
-    const { status } = response
-    if (status < 300) return true
-    if (absent.includes(status)) return false
-    throw sourceError(this.base, path, response)
+    return (await this.#find(path, absent, as)) !== undefined
   }
 
   /** `Authorization` header for git. */
@@ -86,10 +82,8 @@ export class Source {
    * @throws SourceError for any other error or redirect
    */
   async find<T>(shape: Shape<T>, path: string, absent: readonly number[] = [404]): Promise<T | undefined> {
-    const response = await this.request(path)
-    if (absent.includes(response.status)) return undefined
-    if (response.status >= 300) throw sourceError(this.base, path, response)
-    return parseResponse(shape, this.base, path, response.text)
+    const found = await this.#find(path, absent)
+    return found && parseResponse(shape, this.base, path, found.text)
   }
 
   /** Reads a list, all pages of it. */
@@ -171,10 +165,16 @@ export class Source {
     throw new SourceError(status, `${this.base}${path} answered ${status}`)
   }
 
-  async #read(path: string, as?: Sender): Promise<SourceResponse> {
+  /** @returns undefined for the statuses `absent` */
+  async #find(path: string, absent: readonly number[], as?: Sender): Promise<SourceResponse | undefined> {
     const response = await this.request(path, as)
     if (response.status < 300) return response
+    if (absent.includes(response.status)) return undefined
     throw sourceError(this.base, path, response)
+  }
+
+  async #read(path: string, as?: Sender): Promise<SourceResponse> {
+    return (await this.#find(path, [], as))!
   }
 
   /** Reads a path of the API. */

@@ -266,12 +266,15 @@ const isIdle = (key: string, value: string): boolean => {
 const isRepositoryUsage = (key: string): boolean =>
   kindOf(key) === 'usage' && decodeKey(bytes(key))[0] === 'repositoryUsage'
 
-/** A repaired usage record of a repository names none of its largest entries, which later writes do. */
-const withoutLargest = (raw: Raw): [key: string, value: unknown][] =>
+/**
+ * A repaired usage record of a repository names none of its largest entries, which later writes do.
+ * @param usages keys of such records
+ */
+const withoutLargest = (raw: Raw, usages: readonly string[]): [key: string, value: unknown][] =>
   raw
-    .filter(([key]) => kindOf(key) !== 'index' || decodeKey(bytes(key))[0] !== 'repositoryUsage')
+    .filter(([key, value]) => kindOf(key) !== 'index' || !usages.includes(value))
     .map(([key, value]) => {
-      if (!isRepositoryUsage(key)) return [key, value]
+      if (!usages.includes(key)) return [key, value]
       const { largest: _, ...own } = decodeValue<Record<string, unknown>>(bytes(value))
       return [key, own]
     })
@@ -323,10 +326,9 @@ describe('A store in which one thing was deleted, changed, exchanged or added', 
         assert.ok(repaired > 0 || keys.every((key) => isHarmless(key, raw)))
         const idle = whole.filter(([key, value]) => isIdle(key, value)).map(([key]) => key)
         const harmless = keys.filter((key) => isHarmless(key, raw) || idle.includes(key))
-        const isLargestKept = !keys.some(isRepositoryUsage)
         const rest = (all: Raw) => {
           const kept = withoutSequences(all).filter(([key]) => !harmless.includes(key))
-          return isLargestKept ? kept : withoutLargest(kept)
+          return withoutLargest(kept, keys.filter(isRepositoryUsage))
         }
         assert.deepEqual(rest(await rawOf(driver)), rest(whole))
       },
